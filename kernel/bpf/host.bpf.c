@@ -179,7 +179,7 @@ void BPF_PROG(host_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	}
 	if (!t->has_reference && id) {
-		t->sum_exec_counted = p->se.sum_exec_runtime;
+		t->sum_exec_counted = t->sum_exec_limited = p->se.sum_exec_runtime;
 		take_reference(p, id);
 	}
 	if (!id || !t->has_reference) {
@@ -288,7 +288,7 @@ void BPF_PROG(host_dispatch, s32 kernel_cpu, struct task_struct *prev)
 	kick(shard, e.cpu);
 	if (e.cpu == NO_CPU && promised != e.id)
 		call_elsewhere(promised);
-	admitted = admitted && admit_apart(&e);
+	admitted = admitted && admit_apart(&e, kernel_cpu);
 	/* Meanwhile its group may have a new period. Then it is not held, and runs. */
 	if (!admitted && hold_back(e.id, host_task(e.id)->sum_exec_limited, cpu)) {
 		scx_bpf_kick_cpu(kernel_cpu, 0); /* to ask again */

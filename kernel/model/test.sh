@@ -164,9 +164,9 @@ check_shards() {
 	# Limits: a task that a CPU takes or is to run is not looked at; one is neither held nor sent if its group has a new period meanwhile; one that is not to go on moves
 	# nevertheless; one that starves is held by a CPU that is faster than its rescuer; a task that is held counts in weights; the rest of a slice is not given back.
 	check_finds_broken_shards sfq quotas.h 's/return !e->id || !has_limits() || admit_slice/return true || admit_slice/' &&
-		check_finds_broken_shards sfq taking.h 's/held = !admit_apart(&e) && hold_back(\(.*\));/held = !admit_apart(\&e) \&\& (hold_back(\1), true);/' &&
+		check_finds_broken_shards sfq taking.h 's/held = !admit_apart(&e, kernel_cpu) && hold_back(\(.*\));/held = !admit_apart(\&e, kernel_cpu) \&\& (hold_back(\1), true);/' &&
 		check_finds_broken_shards sfq taking.h 's/ || !(task_in_machine(id)->state \& RUNNABLE))/)/' &&
-		check_finds_broken_shards sfq quotas.h 's/ \&\& id != rescued//' &&
+		check_finds_broken_shards sfq quotas.h 's/!(id == rescued \&\& t->waiting_since)/true/' &&
 		check_finds_broken_shards gr3 holding_in_shards.h 's/^\tweigh_out(id, what == HELD ? IF_HELD : ALWAYS);//' &&
 		check_finds_broken_shards gr3 quotas.h 's/^\tif (!goes_on)/\tif (false)/' || return 1
 	xargs -0 -P "${DIVVY_JOBS:-$(nproc)}" -n 4 kernel/model/test.sh --break <"$out/breaks" || return 1

@@ -48,8 +48,11 @@ NOINLINE u32 used_up(u32 id, u64 sum_exec)
 	u64 now = clock_ns();
 	u32 group;
 
-	if (is_free(id, sum_exec ?: host_task(id)->sum_exec_limited))
+	if (is_free(id)) {
+		if (sum_exec)
+			host_task(id)->sum_exec_limited = sum_exec;
 		return 0;
+	}
 	bpf_spin_lock(&lock);
 	if (sum_exec) {
 		count_limited(id, sum_exec);
@@ -122,7 +125,7 @@ static __always_inline bool hold(u32 id, u32 group, u32 how, u64 sum_exec, u32 c
 	return true;
 }
 
-/* If a group around the task is used up, it is held, or if it is on its CPU, when it is enqueued from there. Returns whether that is so. `cpu` is the CPU to which it
+/* If a group around the task is used up, it is held. If it is on its CPU, it is held later, when it is enqueued from there. Returns whether that is so. `cpu` is the CPU to which it
  * must be on its way still, or NO_CPU. */
 static __always_inline bool hold_back(u32 id, u64 sum_exec, u32 cpu)
 {

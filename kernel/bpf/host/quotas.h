@@ -77,12 +77,10 @@ static __always_inline bool admit(const struct event *e)
 }
 
 /* Whether limits have nothing to do with the task: then nobody takes the lock of ids for it, which all shards share. Without that lock. */
-static __always_inline bool is_free(u32 id, u64 sum_exec)
+static __always_inline bool is_free(u32 id)
 {
-	if (limits.taken[id & POOL_MASK] != limits.used[id & POOL_MASK] || is_limited(id) || limits_holds(&limits, id))
-		return false;
-	host_task(id)->sum_exec_limited = sum_exec;
-	return true;
+	return limits.taken[id & POOL_MASK] == limits.used[id & POOL_MASK] && !is_limited(id) &&
+	       !limits_holds(&limits, id);
 }
 
 /* It is off its CPU, and its shard knows. If it is gone it is held no more. Not static: the verifier checks it by itself. */
@@ -90,8 +88,10 @@ NOINLINE int count_off(u32 id, u64 sum_exec, bool goes_on, bool is_gone)
 {
 	u64 now = clock_ns();
 
-	if (is_free(id, sum_exec))
+	if (is_free(id)) {
+		host_task(id)->sum_exec_limited = sum_exec;
 		return 0;
+	}
 	bpf_spin_lock(&lock);
 	count_limited(id, sum_exec);
 	if (!goes_on)
@@ -116,22 +116,21 @@ static __always_inline void limited_leaves_apart(u32 id, u64 sum_exec)
 
 /* See admit, below. A CPU that dispatches calls this. If the kernel has taken the task back, it is not sent, and nothing is taken. One that is rescued runs, whichever CPU
  * was faster than its rescuer. Not static either. */
-NOINLINE bool admit_slice(u32 id, u64 slice)
+NOINLINE bool admit_slice(u32 id, u64 slice, s32 kernel_cpu)
 {
 	struct host_task *t = host_task(id);
-	u32 here = bpf_get_smp_processor_id() + 1;
 	u64 now = clock_ns(), most;
 
-	if (is_free(id, t->sum_exec_limited))
+	if (is_free(id))
 		return true;
 	bpf_spin_lock(&lock);
-	if (t->sent_to != here) {
+	if (t->sent_to != kernel_cpu + 1u) {
 		bpf_spin_unlock(&lock);
 		return true;
 	}
 	limits_settle(&limits, weigher(), id, 0);
 	limits_look(&limits, weigher(), id, machine_now(weigher(), now));
-	if (limits.found && !(task_in_machine(id)->state & ON_CPU) && id != rescued) {
+	if (limits.found && !(task_in_machine(id)->state & ON_CPU) && !(id == rescued && t->waiting_since)) {
 		bpf_spin_unlock(&lock);
 		return false;
 	}
@@ -144,9 +143,9 @@ NOINLINE bool admit_slice(u32 id, u64 slice)
 	return true;
 }
 
-static __always_inline bool admit_apart(const struct event *e)
+static __always_inline bool admit_apart(const struct event *e, s32 kernel_cpu)
 {
-	return !e->id || !has_limits() || admit_slice(e->id, e->slice);
+	return !e->id || !has_limits() || admit_slice(e->id, e->slice, kernel_cpu);
 }
 #else
 /* Under the lock: it is off its CPU, and the machine knows. Its slice may go on. */
@@ -198,7 +197,7 @@ static __always_inline void limited_leaves_apart(u32 id, u64 sum_exec)
 {
 }
 
-static __always_inline bool admit_apart(const struct event *e)
+static __always_inline bool admit_apart(const struct event *e, s32 kernel_cpu)
 {
 	return true;
 }

@@ -126,12 +126,23 @@ static __always_inline bool is_rescue_due(void)
 	return rescued && host_cpu(rescuer)->to_rescue == rescued;
 }
 
-/* It runs, and not because the policy picked it meanwhile. */
+/* It runs, and not because the policy picked it meanwhile; or the policy did, and it has no slice, because its groups are used up. */
 static __always_inline bool is_rescue_running(void)
 {
 	u16 state = task_in_machine(rescued)->state;
 
-	return rescued && state & ON_CPU && (state & (PICKED | PARKED)) != PICKED;
+	if (!rescued || !(state & ON_CPU))
+		return false;
+	return (state & (PICKED | PARKED)) != PICKED || (config.limits && host_task(rescued)->cut_ns == 1);
+}
+
+/* Ends its moment. */
+static __always_inline void kick_rescued(void)
+{
+	u32 sent_to = host_task(rescued)->sent_to;
+
+	if (sent_to)
+		scx_bpf_kick_cpu(sent_to - 1, SCX_KICK_PREEMPT);
 }
 
 static __always_inline void kick_rescuer(void)
@@ -144,10 +155,16 @@ static __always_inline void kick_rescuer(void)
 static __always_inline void rescue(void)
 {
 	u32 due = is_rescue_due() ? rescued : 0, its_rescuer = rescuer;
+	u64 now = clock_ns();
 
+	/* It may have run elsewhere. */
+	if (due && !starves(due, now)) {
+		host_cpu(rescuer)->to_rescue = 0;
+		due = 0;
+	}
 	if (!due || kicked >= MOST_KICKS) {
 		kicked = 0;
-		find_starved(clock_ns());
+		find_starved(now);
 		if (!rescued && due) {
 			rescued = due;
 			rescuer = its_rescuer;
@@ -172,8 +189,10 @@ static int check_starvation(void *map, u32 *key, struct host_timer *t)
 		rescue_fallback(clock_ns());
 	if (!is_over)
 		rescue();
-	else if (is_rescue_due() || is_rescue_running())
+	else if (is_rescue_due())
 		kick_rescuer();
+	else if (is_rescue_running())
+		kick_rescued();
 	is_over = rescued && !is_over;
 	if (!rescued && !passed)
 		next = shorter(STARVATION_CHECK_NS, starvation_limit_ns() / 8);

@@ -67,7 +67,7 @@ static __always_inline bool has_taken_one(u32 id, s32 kernel_cpu)
 	if (!id)
 		return false;
 	e.slice = slice_in_crowd(shard, config.config.quantum);
-	held = !admit_apart(&e) && hold_back(id, host_task(id)->sum_exec_limited, cpu);
+	held = !admit_apart(&e, kernel_cpu) && hold_back(id, host_task(id)->sum_exec_limited, cpu);
 	if (!held && send_taken(id, e.slice, kernel_cpu)) {
 		count(COUNTS_OF(shard).taken);
 		return true;

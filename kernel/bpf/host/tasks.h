@@ -11,8 +11,8 @@
  * each. So there is always an id for a user who has few, however many sleeping threads another one keeps.
  *
  * An id is free again when its task has exited, and every other thread of the process that it stands for. Ids are
- * taken and released under the lock. Weights and rules in host_task are written under the lock, too, and so are sum_exec_counted once the
- * task has a reference, and what limits have to do with. The other fields are written by the holder of the lock of the task's kernel run queue, or by the CPU on which it
+ * taken and released under the lock. Weights and rules in host_task are written under the lock, too, and so is sum_exec_counted once the
+ * task has a reference; sum_exec_limited and cut_ns, too, while a group around it has a limit. The other fields are written by the holder of the lock of the task's kernel run queue, or by the CPU on which it
  * runs.
  *
  * A task that the machine knows cannot be lost: a reference is taken when it is first enqueued, and kept until it

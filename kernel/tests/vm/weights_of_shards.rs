@@ -121,6 +121,20 @@ fn limits_of_cgroups_hold_across_shards() {
     }
 }
 
+/// A limit holds for what a task runs in its class. A second as a real-time task would be two seconds of debt, in which the cgroup had only what starving tasks have.
+#[test]
+#[ignore = "needs the test VM: make test-vm"]
+fn real_time_is_no_debt_of_a_limit() {
+    let said = measured("sfq@cpu --cgroups --quantum 1ms", "real_time_in_a_limit.sh");
+    let at = |when: &str| {
+        let line = format!("after {when} box ");
+        said.part("groups").lines().find_map(|l| l.strip_prefix(&line)?.parse::<f64>().ok()).expect("us")
+    };
+    let part = (at("to") - at("from")) / 1.5e6;
+    println!("received {part:.4} of a CPU");
+    assert!((0.4..0.6).contains(&part), "{said}");
+}
+
 /// Seven programs of one user and one of another, which has a CPU: half of one if users did not count.
 #[test]
 #[ignore = "needs the test VM: make test-vm"]
