@@ -74,7 +74,7 @@ run_shards() { # POLICY PROGRAM ARGUMENT.. OF RANDOM SCRIPTS
 	case $policy in
 	sfq) scripts='shards-*' ;;
 	rr) scripts='*-equal shards-bound-*' ;;
-	*) scripts='by-service-* shards-bound-*' ;;
+	*) scripts='by-service-* shards-bound-* shards-limit-*' ;;
 	esac
 	for script in $scripts; do
 		for file in kernel/model/scripts/$script.script; do

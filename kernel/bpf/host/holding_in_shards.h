@@ -69,7 +69,7 @@ enum { NOTHING, HELD, ON_ITS_CPU };
 
 /*
  * The machine is told that the task blocks, and unless it was on its CPU the task is held, and comes back as `how` says. With a CPU it must be on its way there still.
- * Who calls this is the CPU that has picked the task or runs it, or holds the lock of its run queue. It does the rest: calls are deep below.
+ * The caller is the CPU that has picked the task or runs it, or holds the lock of its run queue. It does the rest, as calls are deep below.
  */
 NOINLINE u32 block(u32 id, u32 how, u64 sum_exec, u32 cpu)
 {

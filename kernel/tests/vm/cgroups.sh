@@ -11,7 +11,7 @@
 #
 #   a 400, at most 150 %, 4 hogs    b 100, 4 hogs    c 400, at most 80 %: c/x at most 30 %, 2 hogs; c/y 2 hogs
 #
-# Then a has no limit.
+# In both, a then has no limit.
 set -e
 # shellcheck source=kernel/tests/vm/measure.sh
 . "$(dirname "$0")/measure.sh"
@@ -35,9 +35,6 @@ limit() { # NAME PER_CENT
 	echo "$(($2 * 200)) 20000" >"$1/cpu.max"
 }
 
-echo "+cpu" >cgroup.subtree_control
-mkdir -p c
-echo +cpu >c/cgroup.subtree_control
 without_limit_of_a() {
 	phase all
 	echo max >a/cpu.max
@@ -45,6 +42,9 @@ without_limit_of_a() {
 	phase changed
 }
 
+echo "+cpu" >cgroup.subtree_control
+mkdir -p c
+echo +cpu >c/cgroup.subtree_control
 case ${1:-} in
 limits)
 	mkdir -p a c/x
